@@ -194,9 +194,10 @@ class FrozenHost:
 
     def entries(self, folder: str) -> list[tuple[str, str]]:
         """The names in a folder, each with its kind: dir, file or link. Raises FileNotFoundError for no folder."""
-        if folder not in self._folders:
+        fact = self.path(folder)
+        if fact is None or fact.kind != "dir":
             raise FileNotFoundError(folder)
-        inside = folder.rstrip("/") + "/"
+        inside = fact.real.rstrip("/") + "/"
         return [
             (name, "link" if inside + name in self._links else "dir" if inside + name in self._folders else "file")
             for name in self._names(folder)

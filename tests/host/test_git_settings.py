@@ -349,6 +349,8 @@ def test_settings_that_were_empty_before_are_looked_at_again(place: Place) -> No
         "[core] hooksPath = hk",
         "[diff]\nexternal = ./x git@h:y",
         "[include]\npath = git.inc",
+        "[diff]\nexternal = sh a.sh",
+        "[diff]\nexternal = a\\\nb",
     ],
 )
 def test_the_quick_look_passes_over_no_line_that_names_a_file(settings: str) -> None:

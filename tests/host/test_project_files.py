@@ -97,7 +97,8 @@ def test_a_stand_in_is_trusted_unless_the_project_names_a_place(
             return f"/nonexistent/shims/{name}"
 
     facts = observe(Wanted(programs=("node",)), Elsewhere(), context(root), search_path="/nonexistent/shims:/usr/bin")
-    assert facts.untrusted_programs == (frozenset() if trusted else frozenset({"node"}))
+    node = frozenset({"node"})
+    assert (facts.untrusted_programs, facts.chosen) == (frozenset() if trusted else node, node)
 
 
 def test_what_volta_stands_in_for_is_told_by_its_hooks(root: Path) -> None:

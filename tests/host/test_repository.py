@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from gateway.host.frozen import FrozenHost
 from gateway.host.machine import Machine
 from gateway.host.repository import git_fact, nests, work_tree
 from gateway.model.context import Context
@@ -53,6 +54,17 @@ def test_a_folder_that_looks_like_a_bare_repository_is_not_the_projects_own(root
     bare.mkdir()
     git(bare, "init", "--bare")
     assert git_fact(str(bare), Machine(), context(root)) == GitFact("", False, "")
+
+
+@pytest.mark.parametrize(
+    ("names", "bare"),
+    [("HEAD", False), ("HEAD objects", False), ("HEAD refs", False), ("objects refs commondir", False),
+     ("HEAD objects refs", True), ("HEAD commondir", True)],
+)  # fmt: skip
+def test_a_search_for_the_work_tree_ends_where_a_folder_looks_bare(names: str, bare: bool) -> None:
+    files = [".git/HEAD", *(f"sub/{name}" for name in names.split())]
+    host = FrozenHost({"home": "/home/dev", "root": "/p", "files": files})
+    assert work_tree("/p/sub", host) == ("" if bare else "/p")
 
 
 def test_a_worktree_of_the_project_reads_the_shared_configuration(root: Path, tmp_path: Path) -> None:
@@ -130,6 +142,17 @@ def test_a_repository_is_trusted_with_those_it_keeps_inside(root: Path, settings
     assert git_fact(str(root), Machine(), context(root)) == GitFact(str(root), own, "trunk")
 
 
+def test_a_repository_is_trusted_with_those_inside_of_what_it_keeps(root: Path) -> None:
+    (root / "sub").mkdir()
+    linked(root / "sub", "")
+    git(root, "init", "-b", "trunk")
+    git(root, "add", "sub")
+    assert git_fact(str(root), Machine(), context(root)).own
+    with (root / "sub" / "emb" / "config").open("a") as file:
+        file.write(RUNS)
+    assert not git_fact(str(root), Machine(), context(root)).own
+
+
 def test_git_runs_what_a_repository_inside_says_when_it_looks_for_changes(root: Path) -> None:
     linked(root, RUNS)
     git(root, "status")
@@ -201,6 +224,8 @@ def test_too_much_to_look_at_is_not_known(root: Path, monkeypatch: pytest.Monkey
 
 
 def test_without_a_repository_nothing_is_trusted(tmp_path: Path) -> None:
+    assert nests(str(tmp_path), Machine()) is True
+    (tmp_path / ".git").write_text("gone\n")
     assert nests(str(tmp_path), Machine()) is True
 
 

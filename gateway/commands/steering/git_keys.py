@@ -189,8 +189,6 @@ def is_usual(entry: Entry, inside: str, top: str, is_safe: Callable[[str], bool]
     section, subsection, key, value = entry
     if is_usual_inside(entry, inside, top):
         return True
-    if section == "core" and key == "worktree":
-        return False
     if section == "alias":
         return (subsection or key).lower() not in NOT_ALWAYS
     if reads(entry):
@@ -277,23 +275,8 @@ def _is_plain_ssh(words: list[str]) -> bool:
     return True
 
 
-# Programs to which a bare word is the name of a file.
-_INTERPRETERS = (
-    "sh",
-    "bash",
-    "dash",
-    "zsh",
-    "ksh",
-    "python",
-    "python3",
-    "node",
-    "perl",
-    "ruby",
-    "php",
-    "deno",
-    "bun",
-    "env",
-)
+# How programs are called to which a bare word is the name of a file.
+_INTERPRETERS = ("sh", "bash", "dash", "zsh", "ksh", "python", "node", "perl", "ruby", "php", "deno", "bun", "env")
 
 
 # Programs that take what they run from files of the folder they start in.

@@ -45,7 +45,8 @@ GO = "module x\n\ngo 1.24\ntoolchain go1.24.4 // as usual\n"
         pytest.param({"go.mod": GO}, "go1.25.0", False, id="a-later-one"),
         pytest.param({"go.mod": GO}, "go1.24.3", True, id="an-earlier-one"),
         pytest.param({"go.mod": GO}, "go1.22.1 go1.24.4.linux-amd64", False, id="one-that-was-fetched"),
-        pytest.param({"go.mod": GO}, "", True, id="nobody-knows"),
+        pytest.param({"go.mod": GO}, "", True, id="none-here"),
+        pytest.param({"go.mod": GO}, None, True, id="nobody-knows"),
         pytest.param({"go.mod": "module x\ngo 1.20\n"}, "", False, id="before-go-chose"),
         pytest.param({"go.mod": "module x\n"}, "", False, id="none-named"),
         pytest.param({"go.work": "go 1.99.1\n", "go.mod": GO}, "go1.24.4", True, id="a-workspace"),
@@ -53,8 +54,9 @@ GO = "module x\n\ngo 1.24\ntoolchain go1.24.4 // as usual\n"
         pytest.param({"go.mod": "require go.example/x v1.99.0\n"}, "go1.24.4", False, id="what-is-required"),
     ],
 )
-def test_go_fetches_what_a_project_asks_for(files: dict[str, str], installed: str, fetched: bool) -> None:
-    texts = (*((f"/p/{name}", text) for name, text in files.items()), (INSTALLED, installed))
+def test_go_fetches_what_a_project_asks_for(files: dict[str, str], installed: str | None, fetched: bool) -> None:
+    texts = tuple((f"/p/{name}", text) for name, text in files.items())
+    texts += () if installed is None else ((INSTALLED, installed),)
     assert bool(objection("go", texts)) is fetched
 
 
