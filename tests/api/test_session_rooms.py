@@ -41,13 +41,13 @@ server.serve_forever()
 """
 
 
-REAL = f"/tmp/gateway-test-{os.urandom(6).hex()}"  # one, so that one policy names it in all tests
+REAL = f"/tmp/gateway-test-{os.urandom(6).hex()}"
 
 
 @pytest.fixture
 def real() -> Iterator[str]:
     """A name in the real temporary folder at which nothing is."""
-    path = REAL
+    path = f"{REAL}-{os.getpid()}"  # one for each process, so that one policy names it in all its tests
     yield path
     for each in (path, f"{path}-d"):
         if os.path.isdir(each):
@@ -79,7 +79,8 @@ class Told:
         self.decision = self.done.verdict.decision.word
 
 
-def test_tools_and_commands_of_a_session_speak_of_the_same_files_in_tmp(gateway: Gateway) -> None:
+def test_tools_and_commands_of_a_session_speak_of_the_same_files_in_tmp(gateway: Gateway, tmp_path: Path) -> None:
+    own = next((each.name for each in tmp_path.parents if str(each.parent) == "/tmp"), "none")
     with gateway.session() as session:
         assert Told(gateway, session, "Write", file_path="/tmp/s.py", content="print('it works')\n").decision == "allow"
         assert Told(gateway, session, "Bash", command="python3 /tmp/s.py").text.startswith("it works")
@@ -90,7 +91,7 @@ def test_tools_and_commands_of_a_session_speak_of_the_same_files_in_tmp(gateway:
         assert "print('it runs')" in Told(gateway, session, "Read", file_path="/tmp/s.py").text
         assert Told(gateway, session, "Grep", pattern="runs", path="/tmp").text.splitlines()[-1] == "/tmp/s.py"
         with gateway.session() as other:
-            assert Told(gateway, other, "Bash", command="ls -A /tmp | grep -v pytest-of").text == "[Exit status 1]"
+            assert Told(gateway, other, "Bash", command=f"ls -A /tmp | grep -vx {own}").text == "[Exit status 1]"
             assert not Told(gateway, other, "Read", file_path="/tmp/s.py").text.count("runs")
         place = dict(session.context.shared)["/tmp"]
         assert os.path.exists(f"{place}/s.py")

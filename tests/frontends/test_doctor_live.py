@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import patience
 from realclients import program
 from warmed import warm
 
@@ -68,7 +69,8 @@ class World:
     def put(self, name: str, level: str = "user") -> None:
         agent = agent_named(name)
         assert agent is not None
-        for each in agent.hooks(Site(level, str(self.home), str(self.project), {}), hook_lines(name)):
+        lines = hook_lines(name, ("--deadline", f"{patience(10):.0f}"))
+        for each in agent.hooks(Site(level, str(self.home), str(self.project), {}), lines):
             path = Path(each.path)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(each.content if each.form == TEXT else put(each, "", Made())[0], encoding="utf-8")

@@ -102,8 +102,13 @@ def have_ended(descriptors: list[int], seconds: float = 30) -> bool:
             os.close(each)
 
 
-MARK = f"{1000 + os.getpid()}.25"  # of no other sleep on this machine
-LASTING = f"setsid sleep {MARK} & sleep {MARK} & echo ready; sleep {MARK}"
+def mark() -> str:
+    """How long no other sleep on this machine lasts: tests of several processes run at once."""
+    return f"{1000 + os.getpid()}.25"
+
+
+def lasting() -> str:
+    return f"setsid sleep {mark()} & sleep {mark()} & echo ready; sleep {mark()}"
 
 
 def test_a_background_command_goes_on_and_what_is_new_is_told_once(whole: Whole, project: Path) -> None:
@@ -172,9 +177,9 @@ def test_a_command_that_is_not_known_is_a_clear_error(whole: Whole, tool: str, f
 
 
 def test_killing_ends_the_whole_tree(whole: Whole) -> None:
-    name = started(whole, LASTING)
+    name = started(whole, lasting())
     until(whole, name, "ready")
-    tree = tree_of(MARK, 3)
+    tree = tree_of(mark(), 3)
     done = whole("KillShell", shell_id=name)
     assert have_ended(tree, 0)
     assert done.output.data["status"] == "killed"
@@ -187,8 +192,8 @@ def test_everything_ends_with_the_session(whole: Whole, project: Path) -> None:
     del whole
     session = Whole(project)
     for _ in range(2):
-        until(session, started(session, LASTING), "ready")
-    tree = tree_of(MARK, 6)
+        until(session, started(session, lasting()), "ready")
+    tree = tree_of(mark(), 6)
     scratch = session.session.scratch()
     session.close()
     assert have_ended(tree, 0)
@@ -361,8 +366,8 @@ def test_the_lines_of_a_command_are_events(whole: Whole, pattern: dict[str, str]
 
 
 def test_a_watch_ends_with_its_time_and_so_does_the_command_that_it_started(whole: Whole) -> None:
-    done = whole("Monitor", command=f"echo one; sleep {MARK}", timeout=int(patience(0.5) * 1000))
-    assert (events(whole), processes(MARK)) == (["one"], [])
+    done = whole("Monitor", command=f"echo one; sleep {mark()}", timeout=int(patience(0.5) * 1000))
+    assert (events(whole), processes(mark())) == (["one"], [])
     assert done.text.splitlines()[-1] == "[1 lines. Command bash_1: the watch is over]"
 
 
@@ -382,8 +387,8 @@ def test_a_command_that_ran_before_the_watch_goes_on_after_it(whole: Whole, proj
 def test_a_cancelled_watch_ends_what_it_started(whole: Whole) -> None:
     cancel = Cancel()
     whole.watching = cancel.set
-    done = whole("Monitor", cancel, command=f"echo one; sleep {MARK}")
-    assert processes(MARK) == []
+    done = whole("Monitor", cancel, command=f"echo one; sleep {mark()}")
+    assert processes(mark()) == []
     assert done.output.data["events"] == 1
     cancel.close()
 
