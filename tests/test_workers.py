@@ -38,18 +38,27 @@ def test_has_a_place_of_its_own(tmp_path): (tmp_path / "x").touch(exist_ok=False
 """
 
 
-@given(st.integers(0, 60), st.lists(st.integers(0, 4), max_size=200))
-def test_every_test_is_run_once_whoever_asks_when(tests: int, asking: list[int]) -> None:
-    shares = Shares(tests, 5)
+@given(st.lists(st.integers(0, 9), max_size=60), st.lists(st.integers(0, 4), max_size=200))
+def test_every_test_is_run_once_whoever_asks_when(files: list[int], asking: list[int]) -> None:
+    shares = Shares(sorted(files), 5)
     found = [shares.next(worker) for worker in asking]
     while (more := [shares.next(worker) for worker in range(5)]) != [None] * 5:
         found += more
-    assert sorted(each for each in found if each is not None) == list(range(tests))
+    assert sorted(each for each in found if each is not None) == list(range(len(files)))
 
 
-def test_who_is_done_takes_half_of_what_the_slowest_has_left() -> None:
-    shares = Shares(12, 3)
-    assert [shares.next(0) for _ in range(6)] == [0, 1, 2, 3, 6, 7]
+@pytest.mark.parametrize(
+    ("files", "numbers"),
+    [
+        ("aaaaaaaaaaaa", [0, 1, 2, 3, 6, 7]),
+        ("abcdefghijkl", [0, 1, 2, 3, 6, 7]),
+        ("aaaaabcccccc", [0, 1, 2, 3, 4, 9]),  # another one begins at `b`, and one at the first `c`
+        ("aaaaaaaaaaab", [0, 1, 2, 3, 4, 5]),
+    ],
+)
+def test_who_is_done_takes_half_of_what_the_slowest_has_left_by_whole_files(files: str, numbers: list[int]) -> None:
+    shares = Shares(files, 3)
+    assert [shares.next(0) for _ in range(6)] == numbers
 
 
 @pytest.mark.parametrize(

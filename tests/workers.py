@@ -1,7 +1,7 @@
 """The tests in several processes that share one collection, with `--workers N`.
 
 To collect takes seconds, and all that it makes is the same for each process: so it is done once, and the process is
-forked. Each worker begins with a part of the tests in their order, so that what belongs together stays together, and
+forked. Each worker begins with a part of the files in their order, so that what belongs together stays together, and
 who is done takes the later half of what another has left. A warning that is no error of its test (`filterwarnings`) is
 not told of.
 """
@@ -29,23 +29,31 @@ _AHEAD = 2  # tests that a worker knows of beside the one that runs: it never wa
 
 
 class Shares:
-    """Which tests are left for whom: a range of their numbers for each worker."""
+    """Which tests are left for whom: a range of their numbers for each worker. A file is divided only where there is no
+    other work: what its tests share is made by each process that runs some of them."""
 
-    def __init__(self, tests: int, workers: int) -> None:
-        bounds = [tests * number // workers for number in range(workers + 1)]
-        self._left = [[start, end] for start, end in pairwise(bounds)]
+    def __init__(self, files: Sequence[object], workers: int) -> None:
+        """`files`: that of each test."""
+        self._files = files
+        inner = [self._cut(len(files) * number // workers, 0, len(files)) for number in range(1, workers)]
+        self._left = [[start, end] for start, end in pairwise([0, *inner, len(files)])]
 
     def next(self, worker: int) -> int | None:
         """The next test of a worker, None if there is none left for anybody."""
         own = self._left[worker]
         if own[0] == own[1]:
             richest = max(self._left, key=lambda each: each[1] - each[0])
-            middle = (richest[0] + richest[1]) // 2
+            middle = self._cut((richest[0] + richest[1]) // 2, *richest)
             own[:], richest[1] = [middle, richest[1]], middle
         if own[0] == own[1]:
             return None
         own[0] += 1
         return own[0] - 1
+
+    def _cut(self, at: int, start: int, end: int) -> int:
+        """Where to divide a range: at the beginning of a file, the nearest to `at`; at `at` where there is one file."""
+        firsts = [each for each in range(start + 1, end) if self._files[each - 1] != self._files[each]]
+        return min(firsts, key=lambda each: abs(each - at), default=at)
 
 
 class _Worker:
@@ -72,7 +80,7 @@ class _Worker:
 
 def run(session: pytest.Session, count: int) -> None:
     """Runs all tests of a session in so many workers, and reports as if they had run here."""
-    shares = Shares(len(session.items), count)
+    shares = Shares([item.path for item in session.items], count)
     reporter = session.config.pluginmanager.getplugin("terminalreporter")
     if reporter is not None:
         reporter.showfspath = False  # tests of many files end by turns
