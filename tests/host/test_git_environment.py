@@ -33,7 +33,7 @@ def own(environment: dict[str, str], contents: dict[str, str]) -> tuple[bool, bo
         ({"GIT_CONFIG_SYSTEM": "/opt/gitconfig"}, {"/opt/gitconfig": HOOKS}),
         ({}, {"/home/dev/.config/git/config": HOOKS}),
         ({}, {"/home/dev/.gitconfig": HOOKS}),
-        ({"GIT_DIR": "/home/dev/other"}, {}),
+        *(({name: "/home/dev/other"}, {}) for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_CONFIG")),
         ({"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "core.pager", "GIT_CONFIG_VALUE_0": "x"}, {}),
         ({"GIT_CONFIG_PARAMETERS": "'core.pager=x'"}, {}),
     ],

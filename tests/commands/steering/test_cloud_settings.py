@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.commands.steering.cloud_settings import aws_rows, gcloud_why
+from gateway.commands.steering.cloud_settings import aws_rows, gcloud_rows, gcloud_why
 from gateway.commands.steering.entries import NotRead
 
 ELSEWHERE = "its profile sets `{}`, which may lead elsewhere or run a program"
+# Keys of a profile that change how answers are shown and asked for again, and those of a login that stands there.
+SHOWN = (
+    "output", "aws_access_key_id", "aws_secret_access_key", "aws_session_token", "cli_timestamp_format",
+    "cli_binary_format", "cli_history", "cli_pager", "cli_error_format", "retry_mode", "max_attempts", "defaults_mode",
+    "sts_regional_endpoints", "parameter_validation", "tcp_keepalive",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -19,6 +25,7 @@ ELSEWHERE = "its profile sets `{}`, which may lead elsewhere or run a program"
         ("[a]\nregion=x\n", "", None),  # the command line does not know it as a profile
         ("[default]\nregion = a\n", "[default]\nregion = b\noutput = x\n", [("profile", "default", "b", "")]),
         ("[profile a]\ncredential_process = x\n", "", [("profile", "a", "", ELSEWHERE.format("credential_process"))]),
+        ("[default]" + "".join(f"\n{key} = x" for key in SHOWN), "", [("profile", "default", "", "")]),
         ("", "[a]\ncredential_process = x\n", [("profile", "a", "", ELSEWHERE.format("credential_process"))]),
         ("[default]\nendpoint_url = x\n", "", [("profile", "default", "", ELSEWHERE.format("endpoint_url"))]),
         ("[default]\nservices = x\n[services x]\nec2 =\n  endpoint_url = y\n", "",
@@ -56,3 +63,8 @@ def test_profiles_of_aws_have_their_region_and_why_nobody_can_tell(
 def test_configurations_of_gcloud_say_nothing_but_what_is_known(text: str, key: str) -> None:
     why = f"its configuration sets `{key}`, which may lead elsewhere or run a program" if key else ""
     assert gcloud_why(text) == why
+
+
+def test_of_a_configuration_of_gcloud_its_project_and_its_regions_are_told() -> None:
+    text = "[core]\nproject = p\naccount = a\n[run]\nregion = r\n[ai]\nregion = i\n[compute]\nregion = c\nzone = z\n"
+    assert gcloud_rows(text) == [("project", "p"), ("region", "r"), ("region", "i")]

@@ -74,6 +74,16 @@ def test_whatever_might_run_something_goes(text: str) -> None:
 # `/safe/`; and what not.
 USUAL = """\
 [core]
+fsmonitor
+fsmonitor = true
+fsmonitor = Yes
+fsmonitor = on
+fsmonitor = 1
+fsmonitor = false
+fsmonitor = no
+fsmonitor = off
+fsmonitor = 0
+fsmonitor =
 worktree = ..
 notesref = refs/notes/x
 hooksPath =
@@ -142,6 +152,7 @@ extraheader = x
 """
 NOT_USUAL = """\
 [core]
+fsmonitor = ./x
 worktree = .
 worktree
 hooksPath

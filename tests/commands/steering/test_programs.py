@@ -45,7 +45,10 @@ def test_the_files_of_a_question_are_those_of_the_table_or_the_one_it_names() ->
         "cargo",
         ("rust-toolchain.toml", "rust-toolchain", ".cargo/config.toml", ".cargo/config"),
     )
+    assert files_of("cargo itself") == ("cargo itself", files_of("cargo")[1])
     assert files_of("compose\0x.yml") == ("compose", ("x.yml",))
+    forms = [f"{dot}jupytext.{form}" for dot in ("", ".") for form in ("toml", "yml", "yaml", "json")]
+    assert {*files_of("jupytext")[1]} == {".jupytext.py", ".jupytext", "jupytext", *forms, "pyproject.toml"}
 
 
 @pytest.mark.parametrize("program", sorted(PROGRAMS))
