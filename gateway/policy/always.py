@@ -236,9 +236,7 @@ def _add(groups: dict[Any, dict[str, Any]], verdict: Verdict, outcome: Outcome) 
         return _add_host(groups, words, effect)
     if effect.kind == "code" and part is not None:
         return _add_code(groups, verdict, part, words, effect)
-    if effect.kind == "opaque" and part is None:
-        return _add_tool(groups, verdict)
-    return False
+    return effect.kind == "opaque" and _add_tool(groups, verdict)
 
 
 def exact_words(part: Part) -> str:
