@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from gateway.commands.activation import sets
+from gateway.commands.analyse import Start, analyse
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,6 +63,24 @@ def test_a_line_that_does_more_makes_it_any_text() -> None:
 )
 def test_what_is_no_such_script_is_none(text: str) -> None:
     assert sets(text) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "before"),
+    [
+        (". e/bin/activate", 0),
+        ("ls; . e/bin/activate; touch x", 1),
+        ("ls && (. e/bin/activate; touch x)", 1),
+        ("touch x & . e/bin/activate; ls", 3),
+        ("f() { touch x; }; . e/bin/activate; f", 3),
+        ("bash -c '. e/bin/activate; touch x'", 1),
+    ],
+)
+def test_what_may_run_before_a_script_is_all_where_the_order_is_not_that_of_the_text(
+    text: str, before: int, descriptions: dict[str, Any]
+) -> None:
+    analysis = analyse(text, Start("/p", "/home/dev"), descriptions.get)
+    assert analysis.sourced == ((before, "/p/e/bin/activate"),)
 
 
 def test_bash_finds_nothing_else_set_by_the_one_that_python_writes(tmp_path: Path) -> None:

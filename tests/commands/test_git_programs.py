@@ -85,6 +85,17 @@ def test_a_name_is_the_program_where_nothing_gives_it_another_meaning(
     assert_among(doubts(text, descriptions, names, **facts), expected)
 
 
+def test_a_program_that_shows_pages_is_turned_off_by_a_setting_and_named_by_others(
+    descriptions: dict[str, Any],
+) -> None:
+    values = ("false", "0", "no", "off", "cat", "No", "less", "true", "")
+    found = {value: doubts(f"git -c pager.log={value} log", descriptions) for value in values}
+    assert found == {
+        value: [f"the setting pager.log={value} may run a program"] if value in ("less", "true", "") else []
+        for value in values
+    }
+
+
 def test_git_is_asked_for_names_only_where_it_starts_other_programs(descriptions: dict[str, Any]) -> None:
     wanted = [analyse(text, Start(CWD, "/home/dev"), descriptions.get).wanted for text in ("git undo", "git status")]
     assert [(each.programs, each.clients) for each in wanted] == [(("git", "git-undo"), ("git",)), (("git",), ())]

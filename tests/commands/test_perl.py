@@ -36,6 +36,8 @@ from gateway.commands.special.perl.code import PerlError, scan
         'print join " ", grep { !($_ % 2) } 1..10',
         "$sum += $_ for 1..10; print $sum",
         "print qw{x;y}",
+        "print $n-length($_)",
+        "print (4)-length($_)",
     ],
 )
 def test_a_program_that_filters_and_prints_is_understood(program: str) -> None:
@@ -78,6 +80,8 @@ def test_a_program_that_filters_and_prints_is_understood(program: str) -> None:
         "@$x",
         "%$x",
         '-e "x"',
+        'print -x "f"',
+        'print "\\n@{[system 1]}"',
         'rename "a","b"',
         "kill 9, 1",
         "<<X",

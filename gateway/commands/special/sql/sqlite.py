@@ -216,7 +216,7 @@ class _Client:
         elif name in (".output", ".once", ".log", ".trace", ".backup", ".save", ".clone"):
             if any(piece[:1] == "-" for piece in given):
                 self.doubt(f"command {name} has options that are not described")
-            elif given and target not in ("stdout", "stderr", "off", "on"):
+            elif given and (name in (".backup", ".save", ".clone") or target not in ("stdout", "stderr", "off")):
                 self.touch("write", target, word)
         elif name == ".read":
             self.touch("read", target, word)
