@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
@@ -137,8 +138,25 @@ METADATA = "rule `metadata-addresses` (builtin.yaml:21)"
         ("Bash(touch /tmp/x)", {"mode": "plan"}, "in mode `default` it would be allowed"),
         ("Bash(./x:)", {}, None),
         ("Bash(echo $(", {}, None),
+        ("Bash(curl $X)", {}, f"{CURL} would need an `except:` that holds for it"),
+        ("Bash(docker ps; cat $X)", {}, f"a person's agreement: {SECRETS} is built in, no layer alters it"),
+        ("Bash(xargs cat < list)", {}, f"spell the target out, so that {SECRETS} can tell whether it holds"),
+        ("Bash(npm test; cat src/main.py)", {}, "without rule `tests` (user.yaml:8) it would be asked about"),
+        ("Bash(git commit -m x)", {"local": "{version: 1, rules: [{allow: Bash(git commit *)}]}"}, None),
+        (
+            "Bash(npm test)",
+            {"confined": False, "local": "{version: 1, rules: [{id: jail, require: {confined: true}}]}"},
+            "rule `jail` (local.yaml:1) must be met: required: confined true",
+        ),
+        ("Bash(svn add a)", {}, "allowed with `allow: Bash(svn add *)` in your own policy"),
+        ("Bash(svn update)", {}, "allowed with `allow: Bash(svn update)` in your own policy"),
+        (
+            "Bash(kubectl get pods; svn add a)",
+            {},
+            "allowed with `allow: Bash(kubectl get pods)` and `allow: Bash(svn add *)` in your own policy",
+        ),
     ],
 )
-def test_what_else_would_alter_a_verdict(judge, call: str, options: dict[str, str], expected: str | None) -> None:
+def test_what_else_would_alter_a_verdict(judge, call: str, options: dict[str, Any], expected: str | None) -> None:
     guard, verdict = judge(call if call.endswith(")") else call + ")", **options)
     assert change(guard, verdict) == expected
