@@ -109,7 +109,7 @@ def test_an_option_that_is_not_listed_is_a_doubt(chapter: str, descriptions: dic
 
 
 # So many at least were compared with their programs (`scripts/checked --write NAME`); it only grows.
-CHECKED = 597
+CHECKED = 1047
 
 
 def options_in(spec: Any) -> int:
