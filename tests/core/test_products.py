@@ -20,10 +20,13 @@ from warmed import warm
 
 from gateway.calls.handlers import HANDLERS, NEEDS
 from gateway.core.errors import fault
+from gateway.core.installation import COMMANDS
 from gateway.core.products import AGENT, need
+from gateway.install import own_copy
 
 ROOT = Path(__file__).parents[2]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+DECLARED = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT = DECLARED["project"]
 # What an agent of one's own consists of. `handlers` are both products': each is loaded by its name, when it is called.
 AGENT_PACKAGES = {"llm", "web", "skills", "lsp", "tasks", "agent", "handlers"}
 # What the guard says of the agent's packages, each inside a function of its own.
@@ -264,3 +267,10 @@ def test_the_sdks_tools_say_what_is_missing(project: Path) -> None:
     assert done.stderr.splitlines()[-1] == (
         "ModuleNotFoundError: no module named `anthropic`: install `agent-gateway[agent]`, in a checkout `.[agent]`"
     )
+
+
+def test_its_commands_are_entry_points_which_installers_have_start_from_a_folder_of_any_name() -> None:
+    """Of other scripts pip only changes the first line, which the system reads as far as the first space."""
+    mains = {name: f"{module}:main" for name, module in own_copy._MAINS.items()}
+    assert (PROJECT["scripts"], set(mains)) == (mains, set(COMMANDS))
+    assert "script-files" not in DECLARED["tool"]["setuptools"]
