@@ -19,8 +19,8 @@ from sources import source
 from warmed import warm
 
 from gateway.calls.handlers import HANDLERS, NEEDS
+from gateway.core import installation
 from gateway.core.errors import fault
-from gateway.core.installation import COMMANDS
 from gateway.core.products import AGENT, need
 from gateway.install import own_copy
 
@@ -272,5 +272,5 @@ def test_the_sdks_tools_say_what_is_missing(project: Path) -> None:
 def test_its_commands_are_entry_points_which_installers_have_start_from_a_folder_of_any_name() -> None:
     """Of other scripts pip only changes the first line, which the system reads as far as the first space."""
     mains = {name: f"{module}:main" for name, module in own_copy._MAINS.items()}
-    assert (PROJECT["scripts"], set(mains)) == (mains, set(COMMANDS))
+    assert (PROJECT["scripts"], set(mains)) == (mains, set(installation.COMMANDS))
     assert "script-files" not in DECLARED["tool"]["setuptools"]
