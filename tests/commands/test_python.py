@@ -89,6 +89,16 @@ def test_arguments_that_say_how_something_is_started_and_its_output_read_are_und
 
 
 @pytest.mark.parametrize(
+    ("method", "doubts"),
+    [("__init__", []), ("up", []), ("__reduce__", ["calls the inner method __reduce__"])],
+)
+def test_what_a_class_stands_on_is_called_by_no_inner_method_but_its_beginning(method: str, doubts: list[str]) -> None:
+    tree = parsed(f"class A:\n def up(self): super().{method}()\nA().up()")
+    assert tree is not None
+    assert Program(tree, ("-c",), "").doubts == doubts
+
+
+@pytest.mark.parametrize(
     "text", ["(", "x = '" + "a" * 20_000 + "'", "-" * 5_000 + "1", "a\0b", "lambda:" * 3_000 + "1"]
 )
 def test_a_program_that_cannot_be_read_is_none(text: str) -> None:
