@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from hypothesis import HealthCheck, Phase, settings
+import fuzzing as fuzzing  # loads the profile of all properties: once only, so that this one stays
+from hypothesis import Phase, settings
 
 settings.register_profile(
-    "mutants",
-    derandomize=True,
-    database=None,
-    deadline=None,
-    phases=(Phase.explicit, Phase.generate),
-    suppress_health_check=tuple(HealthCheck),
+    "mutants", settings.get_profile("gateway"), derandomize=True, database=None, phases=(Phase.explicit, Phase.generate)
 )
 settings.load_profile("mutants")
