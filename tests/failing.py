@@ -15,6 +15,8 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from shebang import first_lines
+
 from gateway.core.value import Value
 from gateway.frontends.service import wire
 from gateway.install.canary import BEFORE
@@ -86,7 +88,7 @@ def _script(text: str, mode: int = 0o755) -> Failure:
 
     def write(path: Path) -> None:
         path.write_text(
-            f"#!{sys.executable} -IS\nimport os, signal\n"
+            f"{first_lines('-IS')}import os, signal\n"
             "for each in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:\n"
             "    signal.signal(each, signal.SIG_DFL)\n"
             f"os.execv('/bin/sh', ['sh', '-c', {text!r}])\n"

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[1]
+PYTHON = shlex.quote(sys.executable)
 _MARK = "@@ end of a command "
 _SECONDS = 170
 _BLOCK = re.compile(r"^```(console|yaml) *([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -93,9 +94,9 @@ class World:
         programs = top / "bin"
         programs.mkdir()
         for program, words in {
-            "gateway": f'{sys.executable} -m gateway "$@"',
-            "gateway-shell": f'{sys.executable} -c "from gateway.frontends.shell import main; exit(main())" "$@"',
-            "python": f'{sys.executable} "$@"',
+            "gateway": f'{PYTHON} -m gateway "$@"',
+            "gateway-shell": f'{PYTHON} -c "from gateway.frontends.shell import main; exit(main())" "$@"',
+            "python": f'{PYTHON} "$@"',
         }.items():
             (programs / program).write_text(f"#!/bin/sh\nexec {words}\n", encoding="utf-8")
             (programs / program).chmod(0o755)

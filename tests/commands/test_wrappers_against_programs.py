@@ -12,11 +12,11 @@ import random
 import shlex
 import shutil
 import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from fuzzing import LONG, THOROUGH
+from shebang import first_lines
 
 from gateway.commands.analyse import Start, analyse
 from gateway.commands.variables import assigned
@@ -30,8 +30,7 @@ RUNS = int(LONG or 40)
 ENOUGH = RUNS if LONG or THOROUGH else 4
 PROBE = "zqprobe"
 # `os` and `json` would take as long as all the rest.
-NOTES = f"""#!{sys.executable} -IS
-import posix, sys
+NOTES = f"""{first_lines("-IS")}import posix, sys
 with open(posix.environ[b"ZQ_NOTES"], "a") as file:
     file.write(repr([sys.argv[1:], posix.environ, posix.getcwd()]) + "\\n")
 """

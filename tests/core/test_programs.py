@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -161,8 +162,8 @@ def test_some_are_here() -> None:
 def test_no_call_writes_one_of_them_nor_a_link_on_the_way(name: str, mode: str, tmp_path: Path) -> None:
     guard = Gateway(Options(cwd=str(tmp_path), root=str(tmp_path), mode=mode))
     for path in dict.fromkeys((trusted_program(name), *with_links(trusted_program(name)))):
-        for command in (f"cp x {path}", f"rm {path}", f"mv x {path}", f"ln -sfn /tmp/x {path}", f"chmod 777 {path}"):
-            verdict = guard.check(RawCall("Bash", {"command": command}))
+        for command in ("cp x", "rm", "mv x", "ln -sfn /tmp/x", "chmod 777"):
+            verdict = guard.check(RawCall("Bash", {"command": f"{command} {shlex.quote(path)}"}))
             assert verdict.decision.word == "deny", (command, verdict.reason)
         if os.path.isdir(path):
             continue  # nothing writes a folder; what lies in it is asked about by itself

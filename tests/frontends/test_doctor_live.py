@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from patience import patience
 from realclients import program
+from shebang import first_lines
 from warmed import warm
 
 from gateway.core.places import Places
@@ -77,7 +77,7 @@ class World:
 
     def program(self, name: str, text: str) -> None:
         path = self.bin / name
-        path.write_text(f"#!{sys.executable}\n{text}")
+        path.write_text(first_lines() + text)
         path.chmod(0o755)
 
     def findings(self, name: str) -> Any:

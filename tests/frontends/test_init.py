@@ -7,11 +7,11 @@ import json
 import os
 import pty
 import re
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import starting
+from shebang import first_lines
 
 from gateway.agents import AGENTS
 from gateway.install.own_hooks import is_own
@@ -260,8 +260,9 @@ def test_without_an_agent_those_found_here_are_listed(person) -> None:
     assert next(each for each in found if each["agent"] == "cursor")["levels"] == ["user"]
 
 
-FAKE_CODEX = """#!PYTHON -IS
-import hashlib, json, os, sys
+FAKE_CODEX = (
+    first_lines("-IS")
+    + """import hashlib, json, os, sys
 home = os.environ["CODEX_HOME"]
 def listed():
     config = open(home + "/config.toml").read() if os.path.exists(home + "/config.toml") else ""
@@ -282,7 +283,8 @@ else:
         elif asked.get("method") == "hooks/list":
             print("not json", flush=True)
             print(json.dumps({"id": asked["id"], "result": {"data": [{"hooks": list(listed())}]}}), flush=True)
-""".replace("PYTHON", sys.executable, 1)
+"""
+)
 
 
 def test_codex_is_asked_for_the_hashes_which_are_recorded_and_go_again(person, tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ import pytest
 from fuzzing import THOROUGH, share
 from hooking import World, before, lets_run, reason_in
 from patience import patience
+from shebang import first_lines
 
 from gateway.agents import AGENTS, dialect_of
 from gateway.install.canary import BEFORE
@@ -136,7 +137,7 @@ def test_a_process_that_does_not_answer_is_a_refusal(world: World, tmp_path: Pat
     # A shell that was started with signals ignored cannot take them back, so what ends is a Python. (`signal` and
     # `subprocess` would take longer than all the rest.)
     program.write_text(
-        f"#!{sys.executable} -IS\nimport _signal, os\n"
+        f"{first_lines('-IS')}import _signal, os\n"
         "for each in _signal.valid_signals() - {_signal.SIGKILL, _signal.SIGSTOP}:\n"
         "    _signal.signal(each, _signal.SIG_DFL)\n"
         f"os.chdir({str(tmp_path)!r})\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import socket
 import subprocess
@@ -493,8 +494,8 @@ def test_pip_installs_from_an_allowed_index(sandbox: Make, outside, tmp_path: Pa
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
     try:
         outside.serve("good.example", 80, server.server_address[:2])
-        command = f"{sys.executable} -m pip --isolated --no-cache-dir install -q --disable-pip-version-check"
-        command += " --trusted-host good.example -i http://good.example/simple/ --target /tmp/t tiny"
+        command = f"{shlex.quote(sys.executable)} -m pip --isolated --no-cache-dir install -q"
+        command += " --disable-pip-version-check --trusted-host good.example -i http://good.example/simple/ --target /tmp/t tiny"
         box = sandbox(GOOD)
         found = box.run("sh", "-c", f"{command} && cat /tmp/t/tiny.py", seconds=60)
         assert found.stdout == "VALUE = 7\n", found
