@@ -495,7 +495,8 @@ def test_pip_installs_from_an_allowed_index(sandbox: Make, outside, tmp_path: Pa
     try:
         outside.serve("good.example", 80, server.server_address[:2])
         command = f"{shlex.quote(sys.executable)} -m pip --isolated --no-cache-dir install -q"
-        command += " --disable-pip-version-check --trusted-host good.example -i http://good.example/simple/ --target /tmp/t tiny"
+        command += " --disable-pip-version-check --trusted-host good.example -i http://good.example/simple/"
+        command += " --target /tmp/t tiny"
         box = sandbox(GOOD)
         found = box.run("sh", "-c", f"{command} && cat /tmp/t/tiny.py", seconds=60)
         assert found.stdout == "VALUE = 7\n", found
