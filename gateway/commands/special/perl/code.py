@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from gateway.commands.special.perl.words import NAME, Words
 from gateway.commands.special.wordlists import words
-from gateway.commands.variables import secret
 from gateway.model.command import Word
 from gateway.model.effect import HOLE
 
@@ -322,8 +321,7 @@ def _perl(findings: Findings, run: Invocation) -> None:
         run.doubts.append("the Perl program is not understood")
     else:
         for name in variables:
-            if name == "*" or not set(name) <= NAME or secret(name):
-                findings.env(name if set(name) <= NAME else "*", "read", first.start, first.end, run.part)
+            findings.env(name if set(name) <= NAME else "*", "read", first.start, first.end, run.part)
     if words.loops:
         _files(findings, run, words)
 
