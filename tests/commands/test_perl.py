@@ -104,6 +104,8 @@ def test_a_program_that_filters_and_prints_is_understood(program: str) -> None:
         'glob("*")',
         "print `id`",
         "print STDOUT `id`",
+        *(f"print ${name}" for name in ("INC", "ARGVOUT", "SIG", "STDIN", "DATA", "ISA", "EXPORT")),
+        "print @ARGV",
     ],
 )
 def test_a_program_that_may_do_more_is_not_understood(program: str) -> None:

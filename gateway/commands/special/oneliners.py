@@ -43,7 +43,7 @@ _RUBY = Language(
     ),
     modules=frozenset(("Math", "Time")),
     signs="+-*()[]{},;.=<>! \t\n&|",
-    forbidden=("#", "\\"),
+    forbidden=("#",),
 )
 _PHP_WORDS = words(
     "echo print true false null PHP_VERSION PHP_OS PHP_EOL PHP_INT_MAX PHP_INT_SIZE PHP_OS_FAMILY PHP_BINARY "
@@ -67,7 +67,7 @@ _PHP = Language(
     methods=frozenset(),
     modules=frozenset(),
     signs="+-*%()[],;.=<>! \t\n&|:",
-    forbidden=("$", "\\"),
+    forbidden=("$",),
     called=_PHP_FUNCTIONS,
 )
 _LUA = Language(
@@ -78,7 +78,7 @@ _LUA = Language(
     ),
     modules=frozenset(("math", "string", "table", "utf8")),
     signs="+*/%^#(){},;.=<>~ \t\n",
-    forbidden=("\\",),
+    forbidden=(),
 )
 LANGUAGES = {"ruby": _RUBY, "php": _PHP, "lua": _LUA}
 
