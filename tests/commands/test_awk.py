@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.commands.special.awk import AwkError, scan
+from gateway.commands.special.awk import AwkError, scan, tokens
 
 
 @pytest.mark.parametrize(
@@ -17,6 +17,13 @@ from gateway.commands.special.awk import AwkError, scan
 )  # fmt: skip
 def test_a_program_that_only_prints_does_nothing_else(program: str) -> None:
     assert scan(program) == []
+
+
+def test_a_program_is_taken_apart_without_its_expressions_and_remarks() -> None:
+    program = '/a"/ && x1 /2.5 { print "b c" >> "d" } # e\n/f\\// {}'
+    assert tokens(program) == [
+        *("/re/", "&&", "x1", "/", "0", "{", "print", '"b c', ">>", '"d', "}", "\n", "/re/", "{", "}"),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
