@@ -173,7 +173,8 @@ class Store:
                     seal = None
             if seal is None or seal.size >= self._most:
                 standing = mend.Standing(seal) if seal is not None else self._standing()
-                if standing.seal.size >= self._most:
+                # A writer with another bound, killed behind its mark, may have begun the next file.
+                if standing.seal.size >= self._most or (seal is None and os.path.lexists(self._following(standing))):
                     standing = self._next_file(standing)
                 seal, data = standing.seal, standing.left
             if beside:
@@ -259,8 +260,9 @@ class Store:
     def _next_file(self, standing: Standing) -> Standing:
         """Ends this file with a mark and goes on in a new one. Of the full ones the oldest go: those that the seal did
         not count any more even before, so that a kill in between leaves one too many and not one too few."""
-        following = os.path.join(self.folder, files.name_of(standing.seal.segment + 1))
-        if standing.left or not os.path.lexists(following):  # else somebody was killed who had written the mark
+        if standing.left or not os.path.lexists(
+            self._following(standing)
+        ):  # else somebody was killed who had written the mark
             ended = standing.marked("next", now())
             size = ended.seal.size
             standing = mend.Standing(ended.seal.replace(size=size + len(ended.left)))
@@ -274,6 +276,9 @@ class Store:
         self._open_lines(seal.segment, create=True)
         found = files.read_between(self._lines, 0, os.fstat(self._lines).st_size)
         return mend.taken_over(seal, found, now())
+
+    def _following(self, standing: Standing) -> str:
+        return os.path.join(self.folder, files.name_of(standing.seal.segment + 1))
 
     def _open(self) -> None:
         if self._seal_file >= 0:

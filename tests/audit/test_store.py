@@ -14,6 +14,7 @@ import pytest
 
 from gateway.audit import chain, files
 from gateway.audit.reading import Moment
+from gateway.audit.store import Store
 from gateway.audit.verify import verify
 from gateway.core.errors import AuditError
 
@@ -362,3 +363,26 @@ def test_a_lock_that_is_never_given_back_is_told_and_not_waited_for(place, monke
         os.close(held)
     assert place.said() == [0]
     does(place)
+
+
+def test_a_file_that_a_killed_writer_began_is_gone_on_with_whatever_the_bound_is_now(
+    place, write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Killed(BaseException):
+        pass
+
+    put = Store._put
+
+    def put_until_killed(store: Store, data: bytes, seal: chain.Seal, size: int) -> None:
+        if store._segment == 2:
+            os.write(store._lines, data[:40])
+            raise Killed
+        put(store, data, seal, size)
+
+    monkeypatch.setattr(Store, "_put", put_until_killed)
+    with pytest.raises(Killed):
+        place.fill(40, most_bytes=600, keep=0)
+    monkeypatch.undo()
+    place.store().append(write("end"))
+    assert (len(place.files), place.said()[-3:]) == (2, ["next", "torn", "end"])
+    assert verify(place.path).broken is None
