@@ -108,18 +108,21 @@ class AmbiguousError(ValueError):
     """A text that readers take for different values, or some for none; the message says why."""
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """For `object_pairs_hook`: the object. Raises AmbiguousError for a key that is given twice."""
     found = dict(pairs)
     if len(found) != len(pairs):
         raise AmbiguousError("a key is given twice")
     return found
 
 
-def _no_constant(name: str) -> NoReturn:
+def no_constant(name: str) -> NoReturn:
+    """For `parse_constant`: raises AmbiguousError for NaN and the infinities."""
     raise AmbiguousError(f"`{name}` is no JSON number")
 
 
-def _finite(text: str) -> float:
+def finite(text: str) -> float:
+    """For `parse_float`: the number. Raises AmbiguousError for one that is infinite to who reads it as 64 bits."""
     number = float(text)
     if number - number != 0.0:
         raise AmbiguousError("a number is too large")
@@ -127,7 +130,7 @@ def _finite(text: str) -> float:
 
 
 _decode = decoder()
-_decode_unambiguous = decoder(object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite)
+_decode_unambiguous = decoder(object_pairs_hook=unique, parse_constant=no_constant, parse_float=finite)
 dumps = encoder()
 spaced = encoder(between=", ", after_key=": ")
 

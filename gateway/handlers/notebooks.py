@@ -12,6 +12,7 @@ import os
 from gateway.calls.output import Failure, Output, Text
 from gateway.calls.reads import digest_of
 from gateway.core.errors import CallError, Problem
+from gateway.core.plainjson import unique
 from gateway.files.diff import unified
 from gateway.files.opening import failure, place_of, way_to
 from gateway.files.text import decoded, encoding_of, ending_of
@@ -76,7 +77,7 @@ def _edited(way: Way, call: Call, work: Work) -> Output:
     encoding = encoding_of(data or b"")
     try:
         before = decoded(data or b"", encoding) if encoding else ""
-        notebook = json.loads(before, object_pairs_hook=_without_doubles)
+        notebook = json.loads(before, object_pairs_hook=unique)
     except (ValueError, RecursionError) as error:
         why = "it nests too deep" if isinstance(error, RecursionError) else error
         raise Failure(f"{place.shown} is no notebook: {why}.", "Repair it with Edit.") from None
@@ -92,13 +93,6 @@ def _edited(way: Way, call: Call, work: Work) -> Output:
     work.session.reads.note(place.real, placed.stamp, digest_of(content))
     said = f"{done} in {place.shown}." + beside(placed)
     return Output((Text(said),), changed=(place.real,), diff=unified(before, after, place.shown))
-
-
-def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a name stands twice in one object")
-    return found
 
 
 def _check_form(notebook: Any, place: Place) -> None:

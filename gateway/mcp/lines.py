@@ -6,10 +6,12 @@ import asyncio
 import json
 import os
 
+from gateway.core.plainjson import decoder, finite, no_constant
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, NoReturn
+    from typing import Any
 
 MOST_LINE = 16 << 20
 # Lines that are no message, in a row, after which nobody listens any more.
@@ -178,18 +180,8 @@ def _without_infinity(data: Any) -> Any:
     return None if isinstance(data, float) and data - data != 0.0 else data
 
 
-def _no_number(name: str) -> NoReturn:
-    raise ValueError(f"`{name}` is no number of JSON")
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if number - number != 0.0:
-        raise ValueError("a number is too large")
-    return number
-
-
-_decode = json.JSONDecoder(parse_constant=_no_number, parse_float=_finite).decode
+# A key that is given twice is taken: what is handed on is made of what was read.
+_decode = decoder(parse_constant=no_constant, parse_float=finite)
 
 
 async def reading(descriptor: int, protocol: asyncio.Protocol) -> asyncio.BaseTransport:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gateway.commands.steering.entries import NotRead, flat
+from gateway.core.plainjson import AmbiguousError, decoder, unique
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,19 +12,15 @@ if TYPE_CHECKING:
 
 def entries(text: str) -> list[Entry]:
     """Raises NotRead for what is not JSON, and for a key that stands twice: programs do not agree which one holds."""
-    import json  # lazy: few calls start a program that has such settings
-
     try:
-        return flat(json.loads(_plain(text.removeprefix("\ufeff")), object_pairs_hook=_table))
+        return flat(_decode(_plain(text.removeprefix("\ufeff"))))
+    except AmbiguousError as error:
+        raise NotRead(str(error)) from None
     except (ValueError, RecursionError):
         raise NotRead("no JSON") from None
 
 
-def _table(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise NotRead("a key that stands twice")
-    return found
+_decode = decoder(object_pairs_hook=unique)
 
 
 def _plain(text: str) -> str:
