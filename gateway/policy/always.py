@@ -168,6 +168,8 @@ def likely(verdict: Verdict, outcome: Outcome) -> dict[str, Any] | None:
     if effect.kind == "connect":
         port = {"port": effect.port} if effect.port else {}
         return {**who, "effect": "connect", "direction": effect.direction, "host": effect.host, **port}
+    if effect.kind != "code":
+        return None
     patterns = [_pattern(folder, verdict) for folder in (part.cwds or (verdict.context.cwd,))]
     return {**who, "effect": "code", "cwd": patterns, "confined": True}
 
