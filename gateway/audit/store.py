@@ -260,9 +260,8 @@ class Store:
     def _next_file(self, standing: Standing) -> Standing:
         """Ends this file with a mark and goes on in a new one. Of the full ones the oldest go: those that the seal did
         not count any more even before, so that a kill in between leaves one too many and not one too few."""
-        if standing.left or not os.path.lexists(
-            self._following(standing)
-        ):  # else somebody was killed who had written the mark
+        # Where the next one is there, somebody was killed who had written the mark.
+        if standing.left or not os.path.lexists(self._following(standing)):
             ended = standing.marked("next", now())
             size = ended.seal.size
             standing = mend.Standing(ended.seal.replace(size=size + len(ended.left)))

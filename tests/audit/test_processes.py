@@ -16,8 +16,8 @@ WRITER = """
 import os, random, sys
 from gateway.audit.store import Store
 folder, who = sys.argv[1:]
-store = Store(folder, most_bytes=200_000, keep=0)
 chance = random.Random(who)
+store = Store(folder, most_bytes=chance.choice((100_000, 200_000, 800_000)), keep=0)
 count = 0
 while True:
     count += 1
