@@ -65,8 +65,10 @@ def mutants(path: str, source: bytes) -> list[Mutant]:
     """All changes to a file, in the order of its lines. A few of them may be no Python: `is_sound` tells."""
     text = _Text(source)
     found = []
-    for function, node in _walk(ast.parse(source), ""):
-        for begin, end, new in _edits(node, text):
+    tree = ast.parse(source)
+    told = _told_by_types(tree)
+    for function, node in _walk(tree, ""):
+        for begin, end, new in () if node in told else _edits(node, text):
             first, last = text.start_of_line(begin), text.end_of_line(end)
             before = _shown(source[first:last])
             after = _shown(source[first:begin] + new + source[end:last])
@@ -127,6 +129,32 @@ def _walk(node: ast.AST, function: str) -> Iterator[tuple[str, ast.AST]]:
                 inner = f"{function}.{child.name}" if function else child.name
             yield inner, child
             yield from _walk(child, inner)
+
+
+def _told_by_types(tree: ast.AST) -> set[ast.AST]:
+    """What returns a value that is as false as None, where None is none of what the function says that it returns: who
+    asks whether it is true is told the same, and the type checker tells the rest."""
+    found: set[ast.AST] = set()
+    for function in ast.walk(tree):
+        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) and function.returns is not None:
+            returned = {each for each in ast.walk(function) if isinstance(each, ast.Return) and _is_empty(each.value)}
+            found = found - returned if _is_optional(function.returns) else found | returned
+    return found
+
+
+def _is_empty(value: ast.expr | None) -> bool:
+    if isinstance(value, ast.Constant):
+        return not value.value and value.value is not None
+    if isinstance(value, ast.Dict):
+        return not value.keys
+    return isinstance(value, (ast.List, ast.Tuple)) and not value.elts
+
+
+def _is_optional(returns: ast.expr) -> bool:
+    """Whether it may be None, by the alternatives that are written out."""
+    if isinstance(returns, ast.BinOp):
+        return _is_optional(returns.left) or _is_optional(returns.right)
+    return ast.unparse(returns) in ("None", "Any", "object")
 
 
 def _is_left_alone(node: ast.AST) -> bool:

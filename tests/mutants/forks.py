@@ -82,8 +82,9 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
             cache.cache_clear()
         ran = _in_fork(lambda: _watched(session.items, files, functions, found), MOST) or {}
         lasting = [session.items[at].nodeid for at in range(len(session.items)) if at not in ran]
-        told.write(json.dumps(lasting[:1]) + "\n")
         trials = _Trials(session.items, ran, functions)
+        lasting += [] if lasting else trials.failing_unchanged(found)
+        told.write(json.dumps(lasting[:1]) + "\n")
         for path, change in [] if lasting else found:
             began = time.monotonic()
             failure = trials.failure(path, change)
@@ -126,6 +127,13 @@ class _Trials:
             return "what does not end"
         self._have_failed[path].add(failure)
         return failure
+
+    def failing_unchanged(self, found: list[tuple[str, Changed | None]]) -> list[str]:
+        """What fails of the tests of the first change where nothing is changed: then it is the way of trying."""
+        tried = (self._calling(path, change) for path, change in found if change is not None)
+        calling = next(filter(None, tried), [])
+        failure = _in_fork(lambda: self._first_failure(calling), MOST)
+        return [] if failure == "" else [failure or "what is tried in a fork"]
 
     def _calling(self, path: str, found: Changed) -> list[int]:
         """The tests to try, the likeliest to fail first: those that noticed another change to this file."""

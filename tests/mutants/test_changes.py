@@ -26,6 +26,15 @@ CHANGES: dict[str, tuple[str, list[str]]] = {
     "a condition of a comprehension": ("[x for x in y if z]", ["[x for x in y if not (z)]", "[x for x in y if True]"]),
     "loops": ("while x: continue", ["while x: break"]),
     "an answer": ("def f(): return x", ["def f(): return None"]),
+    "an empty answer where none may be given": (
+        "def f() -> str | None: return ''",
+        ["def f() -> str | None: return None"],
+    ),
+    "an empty answer where types tell of none": ("def f() -> dict[str, Any]: return {}", []),
+    "an empty answer of a function within": (
+        "def f() -> str:\n  def g() -> None | str: return ''\n  return ()",
+        ["def f() -> str:\n  def g() -> None | str: return None\n  return ()"],
+    ),
     "nothing of annotations, messages, imports and what is for types": (
         "def f(x: Literal[1] = y) -> Literal[0]: f'{0}'\nif TYPE_CHECKING: x = 0\nfrom a import b\n'0'",
         [],
